@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
@@ -287,6 +287,8 @@ def _scalars(value: Any) -> Iterator[Any]:
 
 _FORMS = ("input", "output")
 """Ops of every graph."""
+_MOST_ALIKE, _LEAST = 24, 4
+"""Ops whose names have a part in common that code asks for, and letters of one that is anywhere in a name."""
 
 
 def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
@@ -305,9 +307,25 @@ def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
     # Ops of memory have names such as `copy` and `insert`, which are those of methods.
     known = {name: op for name, op in LIBRARY.items() if op.level != "memory"}
     mentioned = {word: known[word] for word in words if word in known and word not in _FORMS}
+    for part, holds in chain.from_iterable(map(_parts_of_names, _all_code(function))):
+        alike = {name: op for name, op in known.items() if name not in _FORMS and holds(name, part)}
+        mentioned |= alike if len(alike) <= _MOST_ALIKE else {}
     if words.keys() & {"stateful", "has_state"}:
         mentioned.update({name: op for name, op in known.items() if op.stateful})
     return tuple(mentioned.values())
+
+
+def _parts_of_names(used: Used) -> Iterator[tuple[str, Callable[[str, str], bool]]]:
+    """Yield the texts with which code asks whether names begin or end, or hold them, each with what tells."""
+    steps = used.steps
+    for number, step in enumerate(steps):
+        if step.argval in ("startswith", "endswith"):
+            texts = (text for later in steps[number + 1 : number + 3] for text in _texts(used.value(later)))
+            yield from ((text, getattr(str, step.argval)) for text in texts)
+        elif step.opname == "CONTAINS_OP":
+            held = map(used.value, steps[max(0, number - _SOON) : number])
+            texts = (text for text in held if isinstance(text, str) and len(text) >= _LEAST and text not in LIBRARY)
+            yield from ((text, str.__contains__) for text in texts)
 
 
 def mentions_memory(function: Callable[..., Any]) -> bool:

@@ -17,6 +17,7 @@ from graphrewrite.testing import check
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.constant_changes import change_constant, open_constants, pinned
 from graphrewrite.testing.generation.demand import Unfit, seeded
+from graphrewrite.testing.generation.indices import limits_of_operand
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.known_values import known_source
 from graphrewrite.testing.mentioning import values_mentioned
@@ -114,3 +115,52 @@ def test_a_rule_that_asks_for_a_fact_fires_on_more_than_constants():
 
     evidence = check(drop_relu, seed=0).evidence["drop_relu"]
     assert sum(evidence.constants.get("x", {}).values()) < evidence.compared
+
+
+def test_permutations_stay_such_and_become_ones_that_do_not_undo_themselves():
+    found = [array for array in changes(np.array([1, 0], np.int8)) if sorted(array) == [*range(array.size)]]
+    assert {array.size for array in found} >= {2, 3, 4, 5}
+    assert any((array[array] != np.arange(array.size)).any() for array in found)
+    backwards = [array for array in found if array.size > 3 and array[0] == array.size - 1 and array[-1] == 0]
+    assert any((np.diff(array) != -1).any() for array in backwards)
+
+
+@rule
+def gathers_composed_the_wrong_way(x, i: Constant, j: Constant):
+    """Wrong: of two permutations the first one is not looked up by the second one."""
+    first = op.gather(x, i)
+    second = op.gather(first, j)
+    yield second
+    if first.axis != second.axis or i.value.ndim != 1 or second.type != x.type:
+        return decline("other axes, or something is left out")
+    if any(sorted(each.value.tolist()) != [*range(i.value.size)] for each in (i, j)):
+        return decline("no permutations")
+    return op.gather(x, j.value[i.value], axis=first.axis)
+
+
+def test_two_permutations_are_met_that_do_not_commute():
+    assert check(gathers_composed_the_wrong_way, seed=0).verdict == "refuted"
+
+
+@rule
+def picked(x, i):
+    yield op.gather_nd(x, i)
+    return op.gather_nd(x, i)
+
+
+def test_indices_that_need_not_be_constants_lie_within_their_axes_too():
+    kinds = set()
+    for turn in range(60):
+        builder = Builder(seeded(turn), ())
+        with suppress(Unfit):
+            graph = builder.finish(builder.build(plan_instance(picked.pattern, seeded(turn))))
+            (node,) = (node for node in graph if graph.nodes[node]["type"] == "gather_nd")
+            _, indices = graph.operands(node)
+            data, attributes = graph.nodes[indices.node], graph.attributes(node)
+            types = [graph.result_type(*operand) for operand in graph.operands(node)]
+            limits = limits_of_operand(op.gather_nd, 1, types, attributes)
+            assert limits is not None
+            kinds.add(data["type"])
+            if data["type"] == "constant" and data["value"].size and limits[1] >= 0:
+                assert limits[0] <= data["value"].min() <= data["value"].max() <= limits[1]
+    assert kinds == {"constant", "input"}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphrewrite import FixedPoint, Graph, Stream, Tensor, op
-from graphrewrite.testing.generation.edges import edges_of, limits_of
+from graphrewrite.testing.generation.edges import edges_of, least_of, limits_of
 from graphrewrite.testing.strategies.inputs import batch_for
 from graphrewrite.types import NAMES, SMALL_FLOATS, USUAL_NAMES, Quantised, element_dtype, hold
 
@@ -132,3 +132,25 @@ def test_an_input_without_a_batch_has_each_edge_value_over_some_batches():
 def test_just_below_zero_and_one_are_edge_values():
     found = edges_of("f32", (), (), numbers=True, near=False)
     assert {np.nextafter(np.float32(1), np.float32(0)), np.nextafter(np.float32(0), np.float32(-1))} <= set(found)
+
+
+@pytest.mark.parametrize("element", FLOATS)
+def test_some_rows_have_neighbours_near_an_end_and_numbers_at_which_functions_level_off(element):
+    rows = [row[row > 0] for seed in range(8) for row in batch_of(element, seed=seed).astype(np.float64)]
+    rows = [np.unique(row[np.isfinite(row)]) for row in rows]
+    low, high = least_of(element), limits_of(element)[1]
+    assert any((row > 0.49 * high).sum() > 1 for row in rows)
+    assert any((row < 16 * low).sum() > 1 for row in rows)
+    assert any(((row > 20) & (row < 65)).sum() > 1 for row in rows)
+    assert max(np.abs(batch_of(element, seed=seed, moderate=True)).max() for seed in range(8)) <= 8
+
+
+def test_an_input_without_a_batch_has_them_in_some_batches():
+    found = [batch_of("f32", shape=(3,), seed=seed) for seed in range(0, 64, 2)]
+    assert any(np.isfinite(row).all() and (np.abs(row) > 1e37).all() and len({*row.tolist()}) > 1 for row in found)
+
+
+@pytest.mark.parametrize(("element", "step"), [("f32", 2.0**-23), ("f64", 2.0**-52), ("f16", 2.0**-10)])
+def test_the_next_floats_of_a_number_of_the_graph_are_there(element, step):
+    found = {*edges_of(element, (), (), (4.0,), numbers=True, near=False).tolist()}
+    assert {4.0, 4 * (1 + step), 4 * (1 - step), 0.5 - step / 4} <= found

@@ -14,7 +14,9 @@ from graphrewrite.op.symbolic import CURRENT
 from graphrewrite.rewriting.pattern import Pattern, Tracing, Variable
 from graphrewrite.testing.generation.arrays import constant_array
 from graphrewrite.testing.generation.demand import seeded
+from graphrewrite.testing.generation.experience import forms
 from graphrewrite.testing.generation.instance import plan_instance
+from graphrewrite.testing.generation.kinds import Kind
 from graphrewrite.types import NAMES, contradiction
 from tests.support.profiles import some_of
 
@@ -116,3 +118,13 @@ def test_each_of_several_ops_is_drawn_whatever_it_gives():
     found = Counter(node.op.name for seed in range(DRAWS) for node in plan_instance(any_of.pattern, seeded(seed)).cases)
     assert len(found) == 5
     assert min(found.values()) >= 4
+
+
+def test_a_zero_point_may_be_of_floats_of_8_bits_which_an_attribute_says_as_well():
+    found = {
+        form.case.types[2].element: dict(form.case.attributes)
+        for form in forms(ops.quantize_linear, 3, Kind("float", 2))
+    }
+    assert {"i8", "u8", "i4", "f8e4m3fn"} <= found.keys()
+    assert found["f8e4m3fn"] == {"element": "f8e4m3fn"}
+    assert found["i8"] == {}

@@ -178,3 +178,19 @@ def test_a_function_keeps_what_its_rules_keep():
 
     assert Subject(folded).keeps == "rounding"
     assert Subject(pass_(folded)).keeps == "exact"
+
+
+def count_some(graph):
+    kinds = [data["type"] for data in graph.nodes.values()]
+    return sum(kind.startswith("cum_") or kind.endswith(("_norm", "_not")) or "unpool" in kind for kind in kinds)
+
+
+def count_others(graph):
+    return sum(data["type"].startswith("") or data["type"].endswith("_nothing") for data in graph.nodes.values())
+
+
+def test_ops_are_mentioned_by_a_part_of_their_names():
+    found = {each.name for each in ops_mentioned(count_some)}
+    assert {"cum_sum", "cum_prod", "layer_norm", "bitwise_not", "logical_not", "max_unpool"} <= found
+    assert not {"relu", "add", "max_pool"} & found
+    assert not ops_mentioned(count_others)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from random import Random
 
+import pytest
+
 from graphrewrite import Graph, Tensor, decline, op, pass_, rule
+from graphrewrite.graph.rewiring import rewire
 from graphrewrite.testing import check
 from graphrewrite.testing.generation.demand import Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
@@ -148,3 +151,75 @@ def forget_turns(graph: Graph) -> list[str]:
 
 def test_a_wrong_pass_about_what_undoes_each_other_is_refuted():
     assert check(forget_turns, seed=0).verdict == "refuted"
+
+
+@rule
+def reversed_part(x):
+    """Wrong: a part that is turned round is taken from its end on, and that is behind its last entry."""
+    part = op.slice(x)
+    turned = op.slice(part)
+    yield turned
+    if part.axes != turned.axes or part.axes is None or part.steps is not None or turned.steps != (-1,):
+        return decline("another axis, or step", at=turned)
+    if min(*part.starts, *part.ends) < 0 or turned.type != part.type:
+        return decline("another part", at=turned)
+    made = op.slice(x, starts=part.ends, ends=part.starts, axes=part.axes, steps=(-1,) * len(part.axes))
+    return made if made.type == turned.type else decline("the shape would show it", at=turned)
+
+
+def test_a_slice_turns_round_what_another_one_gives():
+    assert check(reversed_part, seed=0).verdict == "refuted"
+
+
+def test_a_slice_of_a_slice_leaves_some_out_behind_the_first_entry():
+    found = 0
+    for turn in range(60):
+        with suppress(Unfit):
+            plan = related(plan_instance(reversed_part.pattern, seeded(turn)), seeded(turn))
+            inner, outer = (case.attributes for case in plan.cases.values())
+            is_far = inner["starts"] > (0,) and outer["starts"] > (0,) and (inner.get("steps") or (1,))[0] > 1
+            found += (
+                is_far and inner.get("axes") == outer.get("axes") and plan.result(plan.reading.roots[0]).shape[0] != 0
+            )
+    assert found >= 2
+
+
+def test_one_part_of_several_is_backwards_at_times():
+    steps = []
+    for turn in range(60):
+        with suppress(Unfit):
+            plan = related(plan_instance(exchange_halves.pattern, seeded(turn)), seeded(turn))
+            steps += [case.attributes.get("steps") for case in plan.cases.values() if "starts" in case.attributes]
+    assert steps.count((-1,)) >= 2
+
+
+@pass_
+def same_norm_twice(graph: Graph) -> list[str]:
+    """Wrong: what an op of some name does twice, it need not do once."""
+    for node in graph.in_order():
+        kind = graph.nodes[node]["type"]
+        if not kind.startswith("reduce_"):
+            continue
+        (source,) = graph.operands(node)
+        if graph.nodes[source.node]["type"] == kind and graph.result_type(node) == graph.result_type(source.node):
+            rewire(graph, node, source)
+            graph.remove_node(node)
+            return [node]
+    return []
+
+
+@pass_
+def both_the_same(graph: Graph) -> list[str]:
+    """Wrong: bits of which both are the same value are that value, but of what is exclusive."""
+    for node in graph.in_order():
+        operands = graph.operands(node)
+        if graph.nodes[node]["type"].startswith("bitwise_") and len(operands) == 2 and operands[0] == operands[1]:
+            rewire(graph, node, operands[0])
+            graph.remove_node(node)
+            return [node]
+    return []
+
+
+@pytest.mark.parametrize("wrong", [same_norm_twice, both_the_same], ids=lambda each: each.name)
+def test_passes_about_ops_by_a_part_of_their_names_meet_one_behind_another_and_one_value_twice(wrong):
+    assert check(wrong, seed=0).verdict == "refuted"

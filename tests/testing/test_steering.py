@@ -314,3 +314,15 @@ def test_one_entry_of_a_constant_changes_alone():
     found = [next(iter(steer(plan, seeded(seed), mentioned_by(scaled)).arrays.values()), before) for seed in range(400)]
     counts = [int((array != before).sum()) for array in found if array.shape == before.shape]
     assert counts.count(1) > 5
+
+
+@rule
+def comparisons_forgotten(x):
+    """Wrong: what is compared with a threshold need not be less."""
+    trees = op.tree_ensemble(x)
+    yield trees
+    return op.tree_ensemble(x, like=trees, comparisons=None) if trees.comparisons is not None else decline("none")
+
+
+def test_attributes_that_are_arrays_change_like_others():
+    assert check(comparisons_forgotten, seed=0).verdict == "refuted"

@@ -55,13 +55,18 @@ def power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """
     base, exponent = np.asarray(x).dtype, np.asarray(y).dtype
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        if base.kind == "f":
+            return _to_real(x, y)
         if base == exponent:
             return _to_whole(x, y) if base.kind == "i" else np.power(x, y)
-        if base.kind == "f":
-            return np.power(x, y).astype(base)
         if exponent.kind == "f":
             return truncated_to(np.power(np.asarray(x).astype(np.float64), y), base)
         return _modular(x, y)
+
+
+def _to_real(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Floats to real powers; what numpy computes for many numbers at once may miss x to the power of 1 by a bit."""
+    return np.where(np.equal(y, 1), x, np.power(x, y).astype(np.asarray(x).dtype))
 
 
 def _to_whole(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -174,7 +174,7 @@ def _nearest(
 def _is_other(value: Any, old: Any) -> bool:
     """Whether a value differs from one of which it has the form."""
     is_tuple = isinstance(value, tuple) and isinstance(old, tuple)
-    return type(value) is type(old) and value != old and (not is_tuple or len(value) == len(old))
+    return type(value) is type(old) and repr(value) != repr(old) and (not is_tuple or len(value) == len(old))
 
 
 def numbers_beside(plan: Plan, node: Node, name: str) -> list[int]:

@@ -408,17 +408,21 @@ class Builder:
         return [part[0] for part in found if part is not None and part[1] == before]
 
     def _indices_of(self, node: Node, plan: Plan, made: dict[Leaf | Node, tuple[Value, ...]]) -> None:
-        """Add the constants of a node that are indices, which lie within their axes, and some amounts of shifts."""
+        """Add the operands of a node that are indices, which lie within their axes, and some amounts of shifts."""
         need = plan.cases[node]
         for position, leaf in enumerate(node.operands):
-            if isinstance(leaf, Leaf) and leaf.constant and leaf.literal is None and leaf not in made:
-                limits = limits_of_operand(node.op, position, need.types, need.attributes)
+            if not isinstance(leaf, Leaf) or leaf.literal is not None or leaf in made or leaf.condition is not None:
+                continue
+            limits = limits_of_operand(node.op, position, need.types, need.attributes)
+            kind = plan.types[leaf]
+            if limits is not None and not leaf.constant:
+                made[leaf] = (self.input(kind, alone=True) if leaf.fresh else self.indices(kind, limits),)
+            elif limits is not None:
+                array = plan.arrays[leaf] if leaf in plan.arrays else self._places(kind)
+                made[leaf] = (self.graph.constant(within(array, limits), type=kind),)
+            elif leaf.constant and leaf not in plan.arrays:
                 bits = bits_shifted(node.op, position, need.types)
-                kind = plan.types[leaf]
-                if limits is not None and leaf.condition is None:
-                    array = plan.arrays[leaf] if leaf in plan.arrays else self._places(kind)
-                    made[leaf] = (self.graph.constant(within(array, limits), type=kind),)
-                elif bits and leaf not in plan.arrays and leaf.condition is None and self.pick((True, False)):
+                if bits and self.pick((True, False)):
                     quarters = constant_array(kind, self.pick(_STYLES))  # of all bits
                     made[leaf] = (self.graph.constant(quarters * bits // 4, type=kind),)
 

@@ -23,12 +23,22 @@ from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node
 from graphrewrite.types import EdgeType, Type, hold, out_of_range
 
-__all__ = ["change_constant", "every_constant_changed", "filled", "open_constants", "pinned", "with_arrays"]
+__all__ = [
+    "change_constant",
+    "every_constant_changed",
+    "filled",
+    "open_constants",
+    "permuted",
+    "pinned",
+    "with_arrays",
+]
 
 _BITS = (6, 8, 10, 13, 16, 20)
 """Behind so many bits a number differs from one that it is nearly."""
 _LONGEST = 8
 """Entries along an axis that grows."""
+_ENTRIES = (3, 3, 4, 5)
+"""Numbers of entries of permutations that need not undo themselves, and of which two need not commute."""
 
 
 def open_constants(plan: Plan) -> list[Leaf]:
@@ -87,6 +97,8 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
         Whether floats stay of the magnitude that they have.
     """
     leaf = pick(some([leaf for leaf in open_constants(plan) if plan.arrays.get(leaf, np.empty(0)).size]))
+    if _is_permutation(plan.arrays[leaf]) and pick((False, False, True)):
+        return permuted(plan, pick, [leaf for leaf, array in plan.arrays.items() if _is_permutation(array)])
     if bool(plan.types[leaf].shape) and pick((False, False, True)):
         return _longer(plan, leaf, pick)
     array = plan.arrays[leaf]
@@ -132,6 +144,44 @@ def every_constant_changed(plan: Plan, pick: Pick, times: int, *, moderate: bool
     for _ in range(times * len(plan.arrays)):
         with suppress(Unfit):
             yield change_constant(plan, pick, moderate=moderate)
+
+
+def permuted(plan: Plan, pick: Pick, rows: Sequence[Leaf]) -> Plan:
+    """Let each of some rows be a permutation, of three entries or more, wherever their number is met.
+
+    Of two entries each permutation undoes itself, and any two of them may be exchanged.
+    """
+    leaf = pick(some([leaf for leaf in open_constants(plan) if leaf in rows]))
+    (old,), new = plan.types[leaf].shape, pick(_ENTRIES)
+    types = {
+        leaf: retyped(kind, shape=tuple(new if size == old else size for size in kind.shape))
+        for leaf, kind in plan.types.items()
+    }
+    alike = [leaf for leaf in open_constants(plan) if leaf in rows and plan.types[leaf].shape == (old,)]
+    try:
+        found = with_arrays(inferred(plan, types, plan.attributes, pick, kept=alike), plan)
+    except GraphRewriteError as error:
+        raise Unfit(str(error)) from error
+    rng = np.random.default_rng(pick(range(256)))
+    for leaf in alike:
+        found = filled(found, leaf, _order(new, rng))
+    return found
+
+
+def _order(count: int, rng: np.random.Generator) -> np.ndarray:
+    """A permutation: any one, or one in order or backwards but for two entries."""
+    if rng.integers(2):
+        return rng.permutation(count)
+    order = np.arange(count)[:: rng.choice((1, -1))].copy()
+    one, other = rng.choice(count, 2, replace=False)
+    order[[one, other]] = order[[other, one]]
+    return order
+
+
+def _is_permutation(array: np.ndarray) -> bool:
+    """Tell whether the entries of a row are the numbers of its places, each once."""
+    is_row = array.ndim == 1 and array.dtype.kind in "iu" and array.size > 0
+    return is_row and sorted(array.tolist()) == [*range(array.size)]
 
 
 def _stepped(flat: np.ndarray, kind: Type, at: int, pick: Pick) -> np.ndarray:

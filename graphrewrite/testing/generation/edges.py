@@ -33,6 +33,7 @@ __all__ = [
     "edges_of",
     "formats_in",
     "large_numbers",
+    "least_of",
     "limits_of",
     "numbers_in",
     "shifts_in",
@@ -86,6 +87,20 @@ def limits_of(element: Element) -> tuple[Any, Any]:
         return 0, 1  # texts and objects
     most = float(np.finfo(dtype).max)
     return -most, most
+
+
+def least_of(element: Element) -> float:
+    """Return the least number above zero of a format of floats.
+
+    Examples
+    --------
+    >>> least_of("f16") == 2.0**-24, least_of("bf16") == 2.0**-133
+    (True, True)
+    """
+    small = small_float(element)
+    if small is not None:
+        return float(small.least)
+    return 2.0**-133 if element == "bf16" else float(np.finfo(element_dtype(element)).smallest_subnormal)
 
 
 def large_numbers(element: Element) -> tuple[int, ...]:
@@ -231,9 +246,11 @@ def _of_floats(
     near: bool,
 ) -> list[float]:
     low, high = limits_of(element)
+    own = STEPS.get(str(element), 2.0**-52)
     found = [0.0, -0.0, 0.5, -0.5, 1.0, 1.5, -2.5, -0.03125]
     for number in given:
         found += [number, number * (1 + _STEP) + _STEP, number * (1 - _STEP) - _STEP]
+        found += [number * (1 + own), number * (1 - own)]
     for rounded in formats:
         step = rounded.step if isinstance(rounded, FixedPoint) else float(rounded.channels[0][0])
         zero = 0 if isinstance(rounded, FixedPoint) else rounded.channels[0][1]
@@ -247,14 +264,15 @@ def _of_floats(
         found += [high, low, small.least, high + small.step, 0.75, 1 + small.step / 2]
         return found if numbers else [*found, math.inf, -math.inf, math.nan]
     kind = np.finfo(np.float32 if element == "bf16" else element_dtype(element))
-    least = float(kind.smallest_subnormal) if element != "bf16" else 2.0**-133
+    least = least_of(element)
     # Beside whole numbers what is added is rounded away.
     found += [
         high,
         low,
         least,
         -least,
-        1 - STEPS.get(str(element), 2.0**-52) / 2,
+        1 - own / 2,
+        0.5 - own / 4,
         float(kind.tiny),
         float(kind.tiny) / 2,
     ]

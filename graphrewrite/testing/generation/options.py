@@ -20,8 +20,10 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 import numpy as np
 
 from graphrewrite.op.body import Body
+from graphrewrite.op.library import LIBRARY
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.bodies import bodies
+from graphrewrite.testing.generation.equations import equations
 from graphrewrite.testing.generation.kinds import FORMATS, QUANTISED
 from graphrewrite.testing.generation.sequences import Recipe, channels_of, sequences, shape_of
 from graphrewrite.testing.generation.suggested import values_of
@@ -51,6 +53,8 @@ def recipes_of(op: Op, name: str) -> tuple[Recipe, ...]:
         found.setdefault(recipe.name, recipe)
     for value in values_of(op, name):
         found.setdefault(repr(value), _always(value))
+    if op is LIBRARY.get("einsum"):
+        found.update({recipe.name: recipe for recipe in equations()})
     if name in mostly_given(op):
         found[repr(default)] = found.pop(repr(default))
     return tuple(found.values())

@@ -48,10 +48,20 @@ def relate(builder: Builder, ops: Sequence[Op], elements: Sequence[Element] = ()
             _converted(builder, ops, elements)
             return
         if node is None or builder.pick(_SELDOM):
-            ways = (_other, _other if node is None else _twin, _twin, _meet, _through, _through, _gathered)
+            ways = (
+                _other,
+                _other if node is None else _twin,
+                _twin,
+                _meet,
+                _through,
+                _through,
+                _gathered,
+                _same,
+                _same,
+            )
             builder.pick(ways)(builder, ops)
         elif not _undo(builder, node) and not _part(builder, node):
-            _twin(builder, ops)
+            builder.pick((_twin, _twin, _behind, _same))(builder, ops)
 
 
 def _other(builder: Builder, ops: Sequence[Op]) -> None:
@@ -76,6 +86,34 @@ def _other(builder: Builder, ops: Sequence[Op]) -> None:
                 case = replace(case, attributes={**case.attributes, **values}, results=kinds)
                 break
     builder.added(op, first, case)
+
+
+def _behind(builder: Builder, ops: Sequence[Op]) -> None:
+    """Let a node read another one of its op: with the same attributes, one of them other, or that one alone."""
+    node = _some_of(builder, ops)
+    if node is None:
+        return
+    op, value = builder.graph.op(node), builder.graph.value(node)
+    own, others = attributes_in(builder.graph.nodes[node], op), _others(builder, node)
+    case = Case((value.type, *(other.type for other in others)), own)
+    name = builder.pick((None, None, *op.attributes, *op.attributes))
+    if name is None:
+        builder.add(op, [value, *others], own)
+        return
+    rng = random.Random(builder.pick(range(256)))
+    values = values_made({name: rng.choice(_varied(op, name, case))}, value.type, rng) or {}
+    is_alone = builder.pick((True, False))
+    builder.add(op, [value, *others], values if is_alone else {**own, **values})
+
+
+def _same(builder: Builder, ops: Sequence[Op]) -> None:
+    """Let a node read one value twice, or a value and what that is computed of."""
+    op, node = builder.pick([op for op in ops if op.required == 2] or ops), _some_of(builder, ops)
+    first = builder.first(op) if node is None or builder.pick(_SELDOM) else builder.graph.value(node)
+    if first is not None and 2 in counts_of(op, kind_of(first.type)):
+        sources = [builder.graph.value(*each) for each in builder.graph.operands(first.node)]
+        operands = [first, builder.pick((first, *sources))]
+        builder.add(op, operands[:: builder.pick((1, -1))], {})
 
 
 def _through(builder: Builder, ops: Sequence[Op]) -> None:

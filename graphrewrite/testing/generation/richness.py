@@ -234,6 +234,7 @@ def _entries(plan: Plan) -> Iterator[tuple[int, tuple[str, ...]]]:
         size = np.abs(flat.astype(np.float64))
         with np.errstate(all="ignore"):  # of infinities
             steps, spread = np.unique(np.diff(flat)), np.ptp(size)
+        is_order = flat.dtype.kind != "f" and flat.size > 1 and bool((np.sort(flat) == np.arange(flat.size)).all())
         found = {
             "equal": steps.size == 0 or not steps.any(),
             "close": bool(steps.any()) and bool(spread < _NEARLY * size.max()),
@@ -242,6 +243,8 @@ def _entries(plan: Plan) -> Iterator[tuple[int, tuple[str, ...]]]:
             "repeated": np.unique(flat).size < flat.size,
             "zero": not size.all(),
             "nonzero": size.any(),
+            "a permutation": is_order,
+            "turning": is_order and not _is_own_inverse(tuple(flat.tolist())),
             "negative": np.signbit(flat).any() if flat.dtype.kind == "f" else (flat < 0).any(),
             "tiny": bool(((size > 0) & (size < _TINY)).any()),
             "huge": bool((size > 1 / _TINY).any()),

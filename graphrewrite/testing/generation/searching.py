@@ -83,7 +83,7 @@ def found_forms(op: Op, count: int, kind: Kind) -> list[Form]:
     others = count - 1
     known = suggested(op, count, kind.rank) if others else []
     if known:
-        return [form for ranks, elements in known for form in search.forms([ranks], elements)]
+        return [form for ranks, elements in known for form in _suggested_forms(op, kind, ranks, elements)]
     alike = search.forms(_ranks(op, count, kind.rank), (None,) * others)
     if not alike and len(search.required) > 1:  # each value of each attribute once at least, and whole numbers
         firsts = starts_of(op, kind)[:2]
@@ -99,6 +99,20 @@ def found_forms(op: Op, count: int, kind: Kind) -> list[Form]:
         if len(alike) >= 2 * _MOST:
             break
     return alike
+
+
+def _suggested_forms(op: Op, kind: Kind, ranks: tuple[int, ...], elements: tuple[Element | None, ...]) -> list[Form]:
+    """Return forms with these operands, by a search of their own: others may have ended one in common.
+
+    Some say in an attribute as well what element type the last one has: of floats of 8 bits numpy knows nothing.
+    """
+    found = _Search(op, kind).forms([ranks], elements)
+    if not found and elements[-1] is not None and "element" in op.attributes:
+        name = elements[-1]
+        found = _Search(op, kind, given={"element": Recipe(repr(name), lambda kind, rng: name)}).forms(
+            [ranks], elements
+        )
+    return found
 
 
 def mixed(op: Op, form: Form, kind: Kind) -> list[Form]:
@@ -119,8 +133,10 @@ def mixed(op: Op, form: Form, kind: Kind) -> list[Form]:
 class _Search:
     """A search that ends when it has asked too often."""
 
-    def __init__(self, op: Op, kind: Kind, firsts: Sequence[Type] = ()) -> None:
-        self.op, self.kind, self.rng = op, kind, random.Random(0)
+    def __init__(
+        self, op: Op, kind: Kind, firsts: Sequence[Type] = (), given: Mapping[str, Recipe] | None = None
+    ) -> None:
+        self.op, self.kind, self.rng, self.given = op, kind, random.Random(0), given or {}
         self.firsts, self.deals = firsts or starts_of(op, kind), bool(firsts)
         self.required = required_of(op)
         self.most = _MOST
@@ -139,7 +155,7 @@ class _Search:
                     if self.left <= 0:
                         return found or fallback[:1]
                     self.left -= 1
-                    form = self._form(first, Form(ranks, elements, recipes, Case((first,))))
+                    form = self._form(first, Form(ranks, elements, {**recipes, **self.given}, Case((first,))))
                     if form is None:
                         continue
                     self.left = min(self.left, _AFTER)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from graphrewrite.testing.generation.demand import sizes_without_symbol
 from graphrewrite.types import Stream, Type
 
-__all__ = ["VARIED", "Recipe", "channels_of", "sequences", "shape_of", "values_made"]
+__all__ = ["EQUATION", "VARIED", "Recipe", "channels_of", "sequences", "shape_of", "values_made"]
 
 
 class Recipe(NamedTuple):
@@ -97,7 +97,9 @@ _NUMBERS: dict[str, Callable[[int, random.Random], tuple[Any, ...]]] = {
     "small": _small,
 }
 
-VARIED = frozenset({"permutation", "1 or 2", "0 or 1", "one 1", "one -1", "one 2", "small"})
+EQUATION = "equation"
+"""The style of equations of sums of products."""
+VARIED = frozenset({"permutation", "1 or 2", "0 or 1", "one 1", "one -1", "one 2", "small", EQUATION})
 """Styles of sequences of many values."""
 
 

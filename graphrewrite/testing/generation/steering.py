@@ -19,9 +19,15 @@ from graphrewrite.rewriting.pattern import Where
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.arrays import constant_array, holds
 from graphrewrite.testing.generation.attribute_changes import is_open, numbers_beside, with_attribute
-from graphrewrite.testing.generation.constant_changes import change_constant, filled, open_constants, with_arrays
+from graphrewrite.testing.generation.constant_changes import (
+    change_constant,
+    filled,
+    open_constants,
+    permuted,
+    with_arrays,
+)
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
-from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, large_numbers, limits_of
+from graphrewrite.testing.generation.edges import STEPS, WITHOUT_NAN, edges_of, large_numbers, limits_of
 from graphrewrite.testing.generation.indices import bits_shifted
 from graphrewrite.testing.generation.kinds import USUAL, retyped
 from graphrewrite.testing.generation.mending import inferred
@@ -55,6 +61,8 @@ def steer(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     changes = _CHANGES if not _ODD_NUMBERS & mentioned.attributes else (*_CHANGES, *[_entries] * len(_CHANGES))
     if len(_integers(plan)) > 1:
         changes = (*changes, _magnitudes, _magnitudes)
+    if _rows(plan):
+        changes = (*changes, _permuted, _permuted)
     if len(mentioned.elements) > 1 and _converting(plan):
         changes = (*changes, _conversion, _conversion)
     if relations_of(plan):
@@ -254,6 +262,16 @@ def _integers(plan: Plan) -> list[Leaf]:
     return [leaf for leaf in open_constants(plan) if element_kind(plan.types[leaf].element) in ("integer", "fixed")]
 
 
+def _rows(plan: Plan) -> list[Leaf]:
+    """Return those of them that are rows: indices often are."""
+    return [leaf for leaf in _integers(plan) if len(plan.types[leaf].shape) == 1]
+
+
+def _permuted(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
+    """Let rows of integers be permutations, all those of one length at once."""
+    return permuted(plan, pick, _rows(plan))
+
+
 def _magnitudes(plan: Plan, pick: Pick, mentioned: Mentioned) -> Plan:
     """Let each constant of integers be one large number: what is made of them leaves their type, or just fits."""
     found = dict(plan.arrays)
@@ -323,10 +341,15 @@ def _shifted(plan: Plan, leaf: Leaf) -> list[int]:
 
 
 def _beyond(plan: Plan, leaf: Leaf) -> list[int]:
-    """Where other types of integers end, and one beyond: with what a converted value is compared."""
-    elements = {kind.element for other, kind in plan.types.items() if kind.element != plan.types[leaf].element}
+    """Where other types of integers end, and one beyond, or a type of floats has no more of them all.
+
+    It is that with which a converted value is compared.
+    """
+    own = plan.types[leaf].element
+    elements = {kind.element for other, kind in plan.types.items() if kind.element != own}
     ends = [limits_of(element) for element in elements if element_kind(element) == "integer"]
-    return sorted({number for low, high in ends for number in (low - 1, low, high, high + 1)})
+    found = {number for low, high in ends for number in (low - 1, low, high, high + 1)}
+    return sorted(found | ({int(2 / STEPS[str(own)])} if ends and own in STEPS else set()))
 
 
 def _held(numbers: np.ndarray, kind: Type) -> np.ndarray:

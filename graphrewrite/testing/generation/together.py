@@ -13,6 +13,8 @@ from graphrewrite.errors import GraphRewriteError
 from graphrewrite.op import LIBRARY
 from graphrewrite.testing.generation.attribute_changes import change_of, changed, is_open
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
+from graphrewrite.testing.generation.kinds import LONG, retyped
+from graphrewrite.testing.generation.mending import inferred
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.relations import parts_of, undoing
 from graphrewrite.testing.generation.unfolding import Node, Output
@@ -21,6 +23,8 @@ __all__ = ["related", "relations_of"]
 
 _ORDERS = 24
 """Orders of parts to choose from."""
+_BEFORE_ALL, _BEYOND = -(2**31) + 1, 2**31 - 1
+"""Where a slice ends that has the first entry as well, backwards, or the last one."""
 Relation = Callable[[Plan, Pick], Plan]
 
 
@@ -31,6 +35,8 @@ def relations_of(plan: Plan) -> list[Relation]:
         found += [_parts, _parts]
     if _cut(plan):
         found.append(_at_a_seam)
+    if _behind(plan):
+        found += [_turned_round, _part_of_part]
     if _pairs(plan):
         found.append(_undone)
     if _shaped(plan):
@@ -77,14 +83,55 @@ def _parts(plan: Plan, pick: Pick) -> Plan:
     order = pick(list(permutations(range(count)))[:_ORDERS])
     change: dict[Node, dict[str, Any]] = {}
     steps = (count,) if in_turn else pick((None, None, (1,)))
+    backwards = pick((*[-1] * 8, *range(count)))
     for number, node in enumerate(pick((nodes, nodes[::-1]))):
         start, end = parts[order[number]] if number < count else (0, size)
         change[node] = {"starts": (start,), "ends": (end,), "axes": (axis,), "steps": steps}
+        if number == backwards and not in_turn:
+            change[node] = {"starts": (end - 1,), "ends": (start - 1 - size * (not start),), "axes": (axis,)}
+            change[node]["steps"] = (-1,)
     for node in plan.reading.nodes:  # which puts them together again
         reads = any(isinstance(operand, Output) and operand.node in change for operand in node.operands)
         if reads and node.op is LIBRARY["concat"] and is_open(node, "axis"):
             change[node] = {"axis": axis}
     return _with(plan, change, pick)
+
+
+def _behind(plan: Plan) -> list[tuple[Node, Node]]:
+    """Slices, each with one that reads it."""
+    return [
+        (source.node, node)
+        for node in plan.reading.nodes
+        for source in node.operands[:1]
+        if node.op is LIBRARY["slice"] and isinstance(source, Output) and source.node.op is LIBRARY["slice"]
+        if all(is_open(node, name) for name in ("starts", "ends", "axes", "steps"))
+    ]
+
+
+def _turned_round(plan: Plan, pick: Pick) -> Plan:
+    """Let a slice turn round what another one gives, along one axis of it, or of all but an entry."""
+    first, second = pick(_behind(plan))
+    axes = plan.cases[first].attributes.get("axes") or tuple(range(len(plan.cases[first].types[0].shape)))
+    axis, last = pick(some([*axes])), pick((-1, -1, -2))
+    return _with(plan, {second: {"starts": (last,), "ends": (_BEFORE_ALL,), "axes": (axis,), "steps": (-1,)}}, pick)
+
+
+def _part_of_part(plan: Plan, pick: Pick) -> Plan:
+    """Let two slices, one of the other, begin behind the first entry, or leave entries out, along one long axis."""
+    first, second = pick(_behind(plan))
+    shape = plan.cases[first].types[0].shape
+    axis = pick(some([at for at, size in enumerate(shape) if isinstance(size, int)]))
+    size, new = shape[axis], pick(LONG)
+    types = {
+        leaf: retyped(kind, shape=tuple(new if each == size else each for each in kind.shape))
+        for leaf, kind in plan.types.items()
+    }
+    change: dict[Node, dict[str, Any]] = {}
+    for node in (first, second):
+        start, step, end = pick((0, 1, 1, 2)), pick((1, 1, 2, 3)), pick((_BEYOND, -1, new))
+        change[node] = {"starts": (start,), "ends": (end,), "axes": (axis,), "steps": (step,)}
+        new = len(range(new)[start:end:step])
+    return _with(inferred(plan, types, plan.attributes, pick), change, pick)
 
 
 def _cut(plan: Plan) -> list[tuple[Node, Node]]:

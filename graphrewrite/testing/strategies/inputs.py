@@ -10,7 +10,15 @@ import numpy as np
 from hypothesis import strategies as st
 
 from graphrewrite.graph import Graph
-from graphrewrite.testing.generation.edges import WITHOUT_NAN, edges_of, formats_in, limits_of, numbers_in, shifts_in
+from graphrewrite.testing.generation.edges import (
+    WITHOUT_NAN,
+    edges_of,
+    formats_in,
+    least_of,
+    limits_of,
+    numbers_in,
+    shifts_in,
+)
 from graphrewrite.testing.generation.indices import limits_in, within
 from graphrewrite.testing.generation.open_sizes import NUMBERS
 from graphrewrite.testing.strategies.shown import Batch
@@ -18,6 +26,7 @@ from graphrewrite.types import (
     TEXT,
     Dimension,
     EdgeType,
+    Element,
     ElementType,
     Stream,
     Type,
@@ -114,7 +123,7 @@ def batch_for(
     # Sizes such as 3 - M are none for some numbers.
     sizes = next((c for c in choices if all(evaluate_size(d, c) >= 0 for shape in shapes for d in shape)), choices[0])
     found = {
-        name: _batch(kind, edges[name], seed, i, sizes, dense if name in batched else None)
+        name: _batch(kind, edges[name], seed, i, sizes, dense if name in batched else None, moderate=moderate)
         for i, (name, kind) in enumerate(kinds.items())
     }
     limited = {name: within(found[name], limits) for name, limits in limits_in(graph).items()}
@@ -153,7 +162,14 @@ def _rounded(graph: Graph) -> set[str]:
 
 
 def _batch(
-    kind: Type, edges: np.ndarray, seed: int, position: int, sizes: Mapping[str, int], dense: int | None
+    kind: Type,
+    edges: np.ndarray,
+    seed: int,
+    position: int,
+    sizes: Mapping[str, int],
+    dense: int | None,
+    *,
+    moderate: bool,
 ) -> np.ndarray:
     rng = np.random.default_rng(seed + 997 * position)
     if isinstance(kind.element, ElementType):
@@ -167,6 +183,7 @@ def _batch(
     values: np.ndarray = near.astype(dtype)
     # Sums leave their format first where all inputs are at an end of theirs, differences where they are at both.
     corners = (low, high, (low, high)[position % 2], (high, low)[position % 2]) if dtype.kind in "iu" else ()
+    is_far = dtype.kind == "f" and not moderate
     if dense is None:  # one sample: small numbers in the first batch, edge values in every other, some corners
         if seed % 2:
             # Over some batches each value meets each of another input, and itself.
@@ -176,6 +193,8 @@ def _batch(
             ]
         elif seed % 8 == 6 and corners:
             values[...] = corners[seed // 8 % len(corners)]
+        elif seed % 8 == 6 and is_far:
+            values[...] = _far(rng, element, frame, seed // 8)
         return hold(element, values)
     wide: Any = (
         rng.integers(-96, 97, frame) / 32
@@ -186,6 +205,9 @@ def _batch(
     values[_PLAIN // 2 : _PLAIN] = wide[_PLAIN // 2 : _PLAIN].astype(dtype)
     for row, corner in enumerate(corners, start=2):
         values[row] = corner
+    if is_far:
+        for row in (2, 3):
+            values[row] = _far(rng, element, frame[1:], seed + row)
     block = values[_PLAIN : _PLAIN + dense]
     block[...] = _taken(edges, block.size, seed, position).reshape(block.shape)
     # What is wrong with one value hides what is wrong with its neighbours, so that each has some rows to itself.
@@ -194,6 +216,27 @@ def _batch(
         places = rng.integers(0, sparse.shape[1], _SPARSE)
         sparse[np.arange(_SPARSE), places] = _taken(edges, _SPARSE, seed + 3, position)
     return hold(element, values)
+
+
+def _far(rng: np.random.Generator, element: Element, shape: tuple[int, ...], way: int) -> np.ndarray:
+    """Floats far from each other, or near to an end, that functions which level off or overflow make equal.
+
+    They have few bits each, as powers and quotients of others are rounded in ways that no rule means.
+    """
+    low, high = limits_of(element)
+    least, most = math.frexp(least_of(element))[1], math.frexp(high)[1]
+    match way % 4:
+        case 0 | 1:  # where exponentials end, and what has a limit has it
+            size: np.ndarray = rng.integers(1, 129, shape) * (8.0 if way % 4 else 0.5)
+        case 2:
+            size = np.ldexp(rng.integers(4, 8, shape) / 8, most)
+        case _ if way // 4 % 2:
+            size = rng.integers(1, 9, shape) * least_of(element)
+        case _:
+            size = np.ldexp(rng.integers(4, 8, shape) / 8, rng.integers(least, most + 1, shape))
+    size = np.minimum(size, high)
+    is_negative = rng.integers(2, size=shape) if low < 0 and rng.integers(2) else np.zeros(shape, int)
+    return np.where(is_negative, -size, size)
 
 
 def _taken(edges: np.ndarray, count: int, seed: int, position: int) -> np.ndarray:

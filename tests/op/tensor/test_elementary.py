@@ -247,3 +247,14 @@ def test_refusals():
         op.logical_not.infer(x)
     with pytest.raises(TypeMismatchError, match="does not compute with bool"):
         op.div.infer(truth, truth)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_the_power_of_one_is_the_number(dtype):
+    numbers = np.random.default_rng(0).normal(size=100_000).astype(dtype) * dtype(10)
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0], dtype)
+    for exponent in (np.ones(1, dtype), np.ones(1, np.float16), np.ones((), np.int64)):
+        for each in (np.abs(numbers), special):
+            found = op.pow(each, exponent)
+            assert found.dtype == dtype
+            assert found.tobytes() == each.tobytes()
