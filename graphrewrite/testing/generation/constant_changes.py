@@ -35,6 +35,8 @@ __all__ = [
 
 _BITS = (6, 8, 10, 13, 16, 20)
 """Behind so many bits a number differs from one that it is nearly."""
+_POWERS = (2, 0.5, -1, 3, -2, 1.5)
+"""Exponents that code asks for: of numbers below zero and above, they give what differs most."""
 _LONGEST = 8
 """Entries along an axis that grows."""
 _ENTRIES = (3, 3, 4, 5)
@@ -111,6 +113,8 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
     else:
         few = ("stepped", "scaled", "doubled", "negated", "nearly", "moved", "rolled")
         ways = (*few, "exchanged", "exchanged", "copied", "copied")
+    if flat.dtype.kind == "f" and _is_exponent(plan, leaf):
+        ways = (*ways, "power", "power", "power")
     with np.errstate(all="ignore"):
         match pick(ways):
             case "exchanged":
@@ -124,6 +128,8 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
             case "doubled":  # a power of two stays one
                 flat = flat if flat.dtype.kind == "f" else flat.astype(object)  # beyond the type it is refused
                 flat[at] *= 2
+            case "power":
+                flat[:] = pick(_POWERS)
             case "negated":
                 flat[at] = 1 - flat[at] if flat.dtype.kind == "u" else -flat[at]
             case "nearly" if flat.dtype.kind == "f":
@@ -137,6 +143,10 @@ def change_constant(plan: Plan, pick: Pick, *, moderate: bool = False) -> Plan:
     if np.array_equal(flat, array) and flat.astype(array.dtype).tobytes() == array.tobytes():
         raise Unfit("no change")
     return filled(plan, leaf, flat)
+
+
+def _is_exponent(plan: Plan, leaf: Leaf) -> bool:
+    return any(node.op.name == "pow" and leaf in node.operands[1:] for node in plan.reading.nodes)
 
 
 def every_constant_changed(plan: Plan, pick: Pick, times: int, *, moderate: bool = False) -> Iterator[Plan]:

@@ -28,7 +28,7 @@ from graphrewrite.types import Dimension, Stream, Tensor, Type
 
 __all__ = ["NOTHING", "forward_plans", "plan_forward", "tries"]
 
-_ROUNDS, _ROUNDS_OF_INSISTING, _ROUNDS_OF_CONDITIONS = 3, 12, 48
+_ROUNDS, _ROUNDS_OF_INSISTING, _ROUNDS_OF_CONDITIONS, _ROUNDS_AT_LAST = 3, 12, 48, 48
 """How often to try each kind of value at the beginning of a pattern, and again where it has no plan at all."""
 _INSTEAD = {
     "integer": ("fixed",),
@@ -54,8 +54,7 @@ def forward_plans(pattern: Pattern, *, every_type: bool = False) -> Mapping[Kind
         Whether values may be of any type; else of those alone that most graphs hold.
     """
     found: dict[Kind, list[Plan]] = {}
-    for insists in (False, True):
-        rounds = _ROUNDS_OF_INSISTING if insists else _ROUNDS
+    for insists, rounds in ((False, _ROUNDS), (True, _ROUNDS_OF_INSISTING), (False, _ROUNDS_AT_LAST)):
         for kind, plan in tries(pattern, every_type=every_type, insists=insists, rounds=rounds):
             if isinstance(plan, Plan):
                 found.setdefault(kind, []).append(plan)

@@ -58,6 +58,7 @@ def relate(builder: Builder, ops: Sequence[Op], elements: Sequence[Element] = ()
                 _gathered,
                 _same,
                 _same,
+                _results,
             )
             builder.pick(ways)(builder, ops)
         elif not _undo(builder, node) and not _part(builder, node):
@@ -114,6 +115,21 @@ def _same(builder: Builder, ops: Sequence[Op]) -> None:
         sources = [builder.graph.value(*each) for each in builder.graph.operands(first.node)]
         operands = [first, builder.pick((first, *sources))]
         builder.add(op, operands[:: builder.pick((1, -1))], {})
+
+
+def _results(builder: Builder, ops: Sequence[Op]) -> None:
+    """Let two nodes of one op read two results of one node."""
+    op = builder.pick([op for op in ops if op.required == 1] or ops)
+    first = builder.first(op)
+    long = [] if first is None else [i for i, size in enumerate(first.shape) if isinstance(size, int) and size > 1]
+    if first is None or not long:
+        return
+    axis = builder.pick(long)
+    half = int(first.shape[axis]) // 2
+    parts = {"axis": axis, "sizes": (half, int(first.shape[axis]) - half)}
+    if (part := builder.add(LIBRARY["split"], [first], parts)) is not None:
+        for result in (0, 1):
+            builder.node(op, builder.graph.value(part.node, result))
 
 
 def _through(builder: Builder, ops: Sequence[Op]) -> None:

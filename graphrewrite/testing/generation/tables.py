@@ -177,6 +177,39 @@ def _pad(d: Demand) -> Need:
     return d.need(Tensor(d.result.element, shape), pads=chosen, fill=d.choose("fill", (0.0, 1.0)))
 
 
+def _tile(d: Demand) -> Need:
+    shape = d.result.shape
+    drawn = [d.pick([n for n in (1, 2, 3) if isinstance(size, int) and size % n == 0] or [1]) for size in shape]
+    repeats = tuple(d.choose("repeats", [tuple(drawn)]))
+    if len(repeats) != len(shape) or any(
+        n != 1 and (n < 1 or isinstance(s, str) or s % n) for n, s in zip(repeats, shape, strict=True)
+    ):
+        raise Unfit("another rank, or sizes that are no multiples")
+    source = tuple(s if isinstance(s, str) else s // n for n, s in zip(repeats, shape, strict=True))
+    return d.need(Tensor(d.result.element, source), repeats=repeats)
+
+
+def _expand(d: Demand) -> Need:
+    """Some axes had one entry, and the first ones may have been missing."""
+    kept = [size if isinstance(size, str) else d.pick((size, size, 1)) for size in d.result.shape]
+    gone = d.pick((0, 0, 0, 1)) if kept and not isinstance(kept[0], str) else 0
+    return d.need(Tensor(d.result.element, tuple(kept[gone:])), shape=d.choose("shape", [tuple(d.result.shape)]))
+
+
+def _slice(d: Demand) -> Need:
+    """One axis was longer, before the part, behind it or within it."""
+    shape = list(d.result.shape)
+    settled = {"starts", "ends", "axes", "steps"} & {*d.given, *d.conditions}
+    whole = [axis for axis, size in enumerate(shape) if isinstance(size, int) and size]
+    if settled or not whole:
+        raise Unfit("its part is settled, or there is no axis to cut")
+    axis, start, step, more = d.pick(whole), d.pick((0, 1, 2)), d.pick((1, 1, 1, 2)), d.pick((0, 1, 2))
+    end = start + (int(shape[axis]) - 1) * step + 1
+    shape[axis] = end + more
+    source = Tensor(d.result.element, tuple(shape))
+    return d.need(source, starts=(start,), ends=(end,), axes=(axis,), steps=(step,) if step > 1 else None)
+
+
 def _axis(d: Demand) -> Need:
     return d.need(d.result, axis=d.choose("axis", [-1, *range(len(d.result.shape))]))
 
@@ -193,6 +226,30 @@ def _arg_max(d: Demand) -> Need:
     size = 2**element.width if isinstance(element, FixedPoint) else d.pick((2, 3))
     source = d.pick((FixedPoint(True, 8, 4), FixedPoint(False, 4))) if fixed else "f32"
     return d.need(Tensor(source, (*shape[:at], size, *shape[at + keep :])), axis=axis, keep_dims=keep)
+
+
+def _reduce(d: Demand) -> Need:
+    """Axes that are gone from the result, or have one entry in it, had a few."""
+    shape = list(d.result.shape)
+    keep = d.choose("keep_dims", (True, False))
+    ones = [i for i, size in enumerate(shape) if size == 1] if keep else [*range(1, len(shape) + 1)]
+    options: list[tuple[int, ...] | None] = [(axis,) for axis in ones]
+    if keep and ones:
+        options.append(tuple(ones))
+    if len(ones) == len(shape) and (keep or not shape):
+        options.append(None)
+    if not options:
+        raise Unfit("no axis of size 1")
+    axes = d.choose("axes", options)
+    if axes is None:
+        source = tuple(d.pick((2, 3)) for _ in range(len(shape) if keep else d.pick((1, 2, 3))))
+        return d.need(Tensor(d.result.element, source), axes=axes, keep_dims=keep)
+    rank = len(shape) + (0 if keep else len(axes))
+    if any(not -rank <= axis < rank for axis in axes):
+        raise Unfit("another rank")
+    for axis in sorted(axis % rank for axis in axes):
+        shape[axis : axis + keep] = [d.pick((2, 3, 1))]
+    return d.need(Tensor(d.result.element, tuple(shape)), axes=axes, keep_dims=keep)
 
 
 def _quantise(d: Demand) -> Need:
@@ -242,6 +299,11 @@ def _from_quantised(d: Demand) -> Need:
     return d.need(Tensor(source, d.result.shape), source=source, element=d.result.element)
 
 
+_REDUCTIONS = [
+    f"reduce_{name}"
+    for name in ("l1", "l2", "log_sum", "log_sum_exp", "max", "mean", "min", "prod", "sum", "sum_square")
+]
+
 TABLE: Mapping[str, Entry] = {
     **LAYERS,
     **MANTISSAS,
@@ -256,8 +318,13 @@ TABLE: Mapping[str, Entry] = {
     "unsqueeze": _unsqueeze,
     "concat": _concat,
     "pad": _pad,
+    "slice": _slice,
+    "expand": _expand,
+    "tile": _tile,
     "softmax": _axis,
     "arg_max": _arg_max,
+    "arg_min": _arg_max,
+    **dict.fromkeys(_REDUCTIONS, _reduce),
     "quantise": _quantise,
     "cast": _cast,
     "name_axes": lambda d: d.need(d.result, layout=d.choose("layout", (None,))),

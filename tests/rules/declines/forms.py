@@ -74,10 +74,10 @@ def _turned_again(x: Any, scale: np.ndarray, **attributes: Any) -> Any:
     return op.quantize_linear(turned, same, element=x.type.element, **attributes)
 
 
-def _greater(x: Any, y: Any, scale: Any, block_size: int = 0) -> Any:
+def _greater(x: Any, y: Any, scale: Any, **attributes: Any) -> Any:
     """The greater of two stored numbers of one scale."""
     same = constant(x, np.array(scale, np.float32))
-    first, second = (op.dequantize_linear(each, same, axis=0, block_size=block_size) for each in (x, y))
+    first, second = (op.dequantize_linear(each, same, axis=0, **attributes) for each in (x, y))
     return op.maximum(first, second)
 
 
