@@ -25,6 +25,7 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "hdl/synthesis/prediction: _ring: swap operands: piece.size - 1 turned round",
         "hdl/synthesis/prediction: _buffer: swap operands: piece.size - 1 turned round",
         "lowering/prequantised/approximations: approximate_steps: swap operands: chain.channels - 1 turned round",
+        "lowering/prequantised/step_functions: _searched: swap operands: high - low turned round",
         "lowering/shift_add/signed_digits: _width: swap operands: high - low turned round",
     ),
     "No number of ways, of at least one, and no number of words, of at most 16, reaches the constant.": (
@@ -58,6 +59,10 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "hdl/components/threshold: _levels: change sign: minus in axis=1",
         "hdl/functions: _lines: change sign: minus in axis=1",
         "hdl/functions: _lines: change sign: minus in axis=1 #2",
+        "lowering/gradients/resizing: _weights: change sign: minus in axis=1",
+        "lowering/quantisation/weight_rounding: fitted: change sign: minus in axis=1",
+        "lowering/quantisation/weight_rounding: moments: change sign: minus in axis=1",
+        "lowering/quantisation/weight_rounding: rounded: change sign: minus in axis=1",
         "lowering/integer/mantissas: least_fractions: change sign: minus in axis=1",
         "lowering/integer/mantissas: least_fractions: change sign: minus in axis=1 #2",
         "lowering/integer/mantissas: of_layer: change sign: minus in axis=1",
@@ -120,6 +125,7 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/quantisation/sample_review: _faults: drop guard: no size in a condition",
     ),
     "A distance is the same from either end.": (
+        "lowering/quantisation/agreement: _errors: swap operands: values - wanted turned round",
         "lowering/exchange/tensorflow/numbers: _square_of_difference: swap operands: x and y swapped in op.sub",
         "lowering/preparation/resizes: interpolation_of: swap operands: rebuilt - matrix turned round",
         "lowering/prequantised/affine_functions: _half_even: swap operands: factors - exact turned round",
