@@ -25,8 +25,6 @@ def differentiate_max_pool(g, x):
         return decline("a window lies in the border alone, where nothing is the greatest", at=d)
     if sum(isinstance(size, str) for size in x.shape) > 1:
         return decline("several of its sizes are symbolic", at=d)
-    if 0 in x.shape:
-        return zeros(x)
     _, at = op.max_pool_with_indices(x, kernel=d.kernel, **windows)
     flat = op.reshape(zeros(x), shape=(-1,))
     added = op.scatter_elements(flat, op.reshape(at, shape=(-1,)), op.reshape(g, shape=(-1,)), axis=0, reduction="add")
@@ -145,8 +143,6 @@ def differentiate_max_unpool(g, x, at):
     yield d
     if max(sum(isinstance(size, str) for size in each.shape) for each in (g, x)) > 1:
         return decline("several of its sizes are symbolic", at=d)
-    if 0 in x.shape:
-        return zeros(x)
     whole = op.max_unpool.infer(x.type, at.type, kernel=d.kernel, strides=d.strides, pads=d.pads)[0].shape
     if tuple(whole) != tuple(g.shape):  # the zeros at the ends are not counted
         axes = tuple(range(2, len(whole)))

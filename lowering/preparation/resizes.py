@@ -50,8 +50,12 @@ def interpolation_of(attributes: dict[str, Any], shape: Sequence[int], axis: int
     [1.333, 1.0, 1.0, 1.0, 1.0, 1.333]
     """
     length, rank = shape[axis], len(shape)
+    axes = range(rank) if attributes.get("axes") is None else [a % rank for a in attributes["axes"]]
+    is_cropped = attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize"
+    scales = attributes.get("scales") or [1.0] * len(axes)
+    if any(a < 2 and (is_cropped or scale != 1) for a, scale in zip(axes, scales, strict=True)):
+        return "it resizes more than positions"
     if sizes := attributes.get("sizes"):  # the basis keeps its own batch and channels
-        axes = range(rank) if attributes.get("axes") is None else (a % rank for a in attributes["axes"])
         kept = tuple((length, 1)[a] if a < 2 else size for a, size in zip(axes, sizes, strict=True))
         attributes = attributes | {"sizes": kept}
     basis = np.eye(length).reshape([length if a in (0, axis) else 1 for a in range(len(shape))])

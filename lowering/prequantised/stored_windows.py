@@ -16,6 +16,7 @@ from graphrewrite.lowering.prequantised.stored_readings import stored_as, zero_o
 from graphrewrite.lowering.prequantised.stored_rescaling import STORAGE, format_of_stored, written
 from graphrewrite.op.quantised.multipliers import round_half_away
 from graphrewrite.rewriting.rule.replacement import Known
+from graphrewrite.types import integer_limits
 
 __all__ = ["POOL_STORED"]
 
@@ -59,6 +60,9 @@ def _averaged(x: Any, zero: int | str, pool: Any, top: Any) -> Any:
         return decline(f"{pool.type.element} does not tell its means from halves", at=pool)
     if top.zero_point or str(top.type.element) not in STORAGE:
         return decline("its result has another zero point, or is stored otherwise", at=pool)
+    least, greatest = integer_limits(top.type.element) or (0, 0)
+    if not least <= zero <= greatest:
+        return decline(f"{top.type.element} does not hold the zero point {zero}", at=pool)
     sums = _sums(x, windows.kernel, **windows.moving)
     if isinstance(sums, str):
         return decline(sums, at=pool)

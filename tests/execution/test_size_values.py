@@ -132,3 +132,13 @@ def test_a_cut_must_lie_inside():
     assert evaluate(g, {"ids": np.ones((2, 4))})["y"].shape == (1, 4)
     with pytest.raises(EvaluationError, match=r"first gives .* \[1, 6\], and its type f32\[1,seq\] is f32\[1,8\] here"):
         evaluate(g, {"ids": np.ones((2, 8))})
+
+
+@pytest.mark.parametrize("shape", [("N", 0), ("N", 5, 0), (0, "N", 4), ("N", "M", 0)])
+def test_a_size_beside_one_of_zero_is_known_by_its_name(shape):
+    g = Graph("g")
+    x, other = g.input("x", Tensor("f64", ("N", 0, 1))), g.input("z", Tensor("f64", ("M",)))
+    g.output("y", op.reshape(x, shape=shape, allow_zero=True))
+    g.output("w", other)
+    found = evaluate(g, {"x": np.empty((3, 0, 1)), "z": np.empty(2)})
+    assert found["y"].shape == tuple({"N": 3, "M": 2}.get(size, size) for size in shape)

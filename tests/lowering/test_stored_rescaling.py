@@ -20,6 +20,7 @@ from graphrewrite.lowering.prequantised import (
     stored_rescaling,
     stored_windows,
     sums_and_products,
+    windows,
 )
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.testing import assert_preserves
@@ -214,6 +215,29 @@ def rescaled_sum(x: Value, factor: int, exponent: int, zero: int, element: str) 
                 element="u8",
             ),
             "its border counts as stored zeros",
+        ),
+        (
+            stored_windows.lower_average_of_stored,
+            lambda x: op.round_half_away(
+                op.average_pool(op.cast(stored(x, "i1", -1), element="f32"), kernel=(2,)), element="u8"
+            ),
+            "u8 does not hold the zero point -1",
+        ),
+        *(
+            (
+                windows.lower_scaled_resize,
+                lambda x, along=along: op.resize(op.mul(read(x), np.float32(1)), mode="linear", **along),
+                "it resizes more than positions",
+            )
+            for along in (
+                {"scales": (1.25,), "axes": (1,)},
+                {
+                    "scales": (1.0, 1.0),
+                    "axes": (0, 2),
+                    "coordinate_transformation_mode": "tf_crop_and_resize",
+                    "roi": (0, 0.5, 1, 1),
+                },
+            )
         ),
         (
             movement.lower_movement,

@@ -103,8 +103,7 @@ class Call:
     def _names(self) -> frozenset[str]:
         found = [size for key in self.op.sized & self.attributes.keys() for size in sizes_in(self.attributes[key])]
         shape = self.attributes["shape"] if self.op is reshape else ()
-        is_empty = 0 in shape and self.attributes["allow_zero"]
-        if self.op is reshape and len(found) == 1 and -1 not in shape and not is_empty:
+        if self.op is reshape and 0 not in self.results[0].shape and len(found) == 1 and -1 not in shape:
             return frozenset()  # a single size is what the others leave, if there are entries
         return frozenset(name for size in found for name in symbols(size))
 

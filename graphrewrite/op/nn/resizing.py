@@ -196,6 +196,9 @@ def resize(
             part = (float(roi[index]), float(roi[len(named) + index]))
         if scale == 1 and size == x.shape[axis] and part == (0.0, 1.0):
             continue
+        if not size:
+            result = np.take(result, [], axis=axis)
+            continue
         along = taps(sampling, x.shape[axis], int(size), scale, part)
         result = _along(result, axis, along.indices, along.weights)
         outside = outside | along.outside.reshape([-1 if i == axis else 1 for i in range(x.ndim)])

@@ -57,10 +57,7 @@ def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension], allow_zero: bool = 
     kept = range(0 if allow_zero else len(x.shape))
     wanted = [-1 if d == -1 else x.shape[i] if d == 0 and i in kept else as_size(d) for i, d in enumerate(shape)]
     whole, fixed = product(x.shape), product(d for d in wanted if d != -1)
-    # A size of 0 beside a symbol leaves it open, as it does -1.
-    if surplus := [
-        name for d in wanted for name in symbols(d) if name not in symbols(product(d for d in x.shape if d))
-    ]:
+    if surplus := [name for name in symbols(fixed) if name not in symbols(whole)]:
         raise TypeMismatchError(
             f"the shape {list(shape)} has the symbolic size {surplus[0]!r}, but {x} does not; "
             "where it is one of its sizes, give both the same name"

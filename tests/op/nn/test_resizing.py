@@ -106,6 +106,7 @@ def test_layouts_and_channels_stay():
 
 def test_nothing_is_resized_to_nothing_and_a_crop_without_ends_is_the_whole():
     assert op.resize(np.zeros((0, 2)), sizes=(0, 4)).shape == (0, 4)
+    assert op.resize(np.zeros((2, 3)), sizes=(0,), axes=(1,), mode="cubic", antialias=True).shape == (2, 0)
     x = np.arange(4.0)
     whole = op.resize(x, sizes=(7,), mode="linear", coordinate_transformation_mode="tf_crop_and_resize")
     np.testing.assert_allclose(whole, np.linspace(0, 3, 7))
