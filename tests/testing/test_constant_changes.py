@@ -164,3 +164,16 @@ def test_indices_that_need_not_be_constants_lie_within_their_axes_too():
             if data["type"] == "constant" and data["value"].size and limits[1] >= 0:
                 assert limits[0] <= data["value"].min() <= data["value"].max() <= limits[1]
     assert kinds == {"constant", "input"}
+
+
+@rule
+def powers_multiplied(x, a: Constant, b: Constant):
+    """Wrong: of squares, roots are those of absolute values."""
+    yield op.pow(op.pow(x, a), b)
+    if a.shape or b.shape or x.type.element != "f32" or a.type.element != "f32" or b.type.element != "f32":
+        return decline("no single numbers", at=a)
+    return op.pow(x, a.value * b.value)
+
+
+def test_exponents_are_those_that_code_asks_for():
+    assert check(powers_multiplied, seed=0).verdict == "refuted"

@@ -128,3 +128,36 @@ def test_a_zero_point_may_be_of_floats_of_8_bits_which_an_attribute_says_as_well
     assert {"i8", "u8", "i4", "f8e4m3fn"} <= found.keys()
     assert found["f8e4m3fn"] == {"element": "f8e4m3fn"}
     assert found["i8"] == {}
+
+
+@rule
+def greatest_of_copies(x, n):
+    """Copies stand side by side, and are reduced."""
+    yield ops.reduce_max(ops.reshape(ops.tile(x, repeats=n)), axes=(2,), keep_dims=False)
+    return x
+
+
+@rule
+def part_of_repeated(x):
+    """A part of what is repeated is added up."""
+    yield ops.reduce_sum(ops.reshape(ops.slice(ops.expand(x))), keep_dims=False)
+    return x
+
+
+@pytest.mark.parametrize("member", [greatest_of_copies, part_of_repeated], ids=lambda member: member.name)
+def test_what_stands_below_a_reduction_has_other_axes_than_it(member):
+    plans = [plan_instance(member.pattern, seeded(turn)) for turn in range(DRAWS)]
+    ranks = {len(kind.shape) for plan in plans for kind in plan.types.values()}
+    assert {2, 3, 4} <= ranks, "the reduction alone would need three axes"
+
+
+@rule
+def both_conditions(c, d, xs, t, e):
+    """Graphs of a choice are any, as are the values that it takes."""
+    yield ops.cond(ops.logical_and(c, d), *xs, then=t, otherwise=e)
+    return ops.cond(ops.logical_and(d, c), *xs, then=t, otherwise=e)
+
+
+def test_a_choice_by_what_is_computed_has_instances():
+    plan = plan_instance(both_conditions.pattern, seeded(0))
+    assert {node.op for node in plan.reading.nodes} == {ops.cond, ops.logical_and}

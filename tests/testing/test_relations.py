@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from graphrewrite import Graph, Tensor, decline, op, pass_, rule
+from graphrewrite.graph import Operand
 from graphrewrite.graph.rewiring import rewire
 from graphrewrite.testing import check
 from graphrewrite.testing.generation.demand import Unfit, seeded
@@ -223,3 +224,22 @@ def both_the_same(graph: Graph) -> list[str]:
 @pytest.mark.parametrize("wrong", [same_norm_twice, both_the_same], ids=lambda each: each.name)
 def test_passes_about_ops_by_a_part_of_their_names_meet_one_behind_another_and_one_value_twice(wrong):
     assert check(wrong, seed=0).verdict == "refuted"
+
+
+@pass_
+def one_of_one_producer(graph: Graph) -> list[str]:
+    """Wrong: of nodes that read one node, the first is enough, whichever result they read."""
+    first: dict[tuple[str, str], str] = {}
+    for node in graph.in_order():
+        if graph.nodes[node]["type"] in ("neg", "exp", "abs"):
+            (source,) = graph.operands(node)
+            kept = first.setdefault((graph.nodes[node]["type"], source.node), node)
+            if kept != node:
+                rewire(graph, node, Operand(kept))
+                graph.remove_node(node)
+                return [node]
+    return []
+
+
+def test_two_results_of_a_node_are_read_by_one_op():
+    assert check(one_of_one_producer, seed=0).verdict == "refuted"
