@@ -350,3 +350,11 @@ def test_multipliers_lie_between_two_slopes_near_their_middle() -> None:
         least, most = low * 2**shift, high * 2**shift
         holds_one = np.floor(least) + 1 < most
         np.testing.assert_array_equal((least < found) & (found < most), holds_one)
+
+
+def test_what_else_says_of_a_bound_is_no_function() -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N",)))
+    g.output("y", x)
+    g.nodes["x"]["bound"] = 3
+    assert function_bounds(g) == {}

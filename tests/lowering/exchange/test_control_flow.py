@@ -248,6 +248,15 @@ class TestKnownBeforeRunTime:
         assert unroll_loops(graph) == graph
 
 
+def test_bodies_name_what_they_read_as_it_is_named_around_them() -> None:
+    graph = from_onnx(branching())
+    bodies = list(graph.bodies())
+    for node, _, body in bodies:
+        around = [f"{o.node}.{o.result}" if o.result else o.node for o in graph.operands(node)[1:]]
+        assert [*body.inputs] == around
+    assert len(bodies) == 4
+
+
 def test_names_may_come_again() -> None:
     """Branches have names in common, and nodes in them are called as values around them."""
     negative = branch("same", node("Neg", "h", "k", name="h"), outputs=("k",))
@@ -300,6 +309,18 @@ class TestSizes:
         proto = model([*shape, choice], inputs, [value("y", FLOAT, ["N", 6])], zero=[0], rest=[-1])
         assert_runs_alike(proto, *({"x": X.reshape(2, 2, 3), "c": c} for c in (ON, OFF)))
         assert [o.node for o in from_onnx(proto).operands("y_1")] == ["c", "x"]
+
+    def test_a_size_that_is_known_in_a_scan_is_no_value_of_it(self) -> None:
+        nodes = [node("Reshape", "e s", "f"), node("Add", "t f", "u"), node("Identity", "u", "v")]
+        body = helper.make_graph(nodes, "body", [value("t"), value("e")], [value("u"), value("v")])
+        scan = helper.make_node("Scan", ["z", "x"], ["last", "p"], body=body, num_scan_inputs=1)
+        proto = model(
+            [node("Shape", "z", "s"), scan],
+            [value("x", FLOAT, [3, 4]), value("z", FLOAT, [2, 2])],
+            [value("last", FLOAT, [2, 2]), value("p", FLOAT, [3, 2, 2])],
+        )
+        assert_runs_alike(proto, {"x": X, "z": X[:2, :2]})
+        assert [o.node for o in from_onnx(proto).operands("last_1")] == ["z", "x"]
 
     def test_names_that_a_branch_takes_as_one_size_become_one(self) -> None:
         choice = node(

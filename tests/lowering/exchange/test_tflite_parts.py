@@ -23,7 +23,8 @@ from graphrewrite.lowering.exchange.tflite.recurrent import _check_plain, _filte
 from graphrewrite.lowering.exchange.tflite.resizing import _weights
 from graphrewrite.lowering.exchange.tflite.sixteen import _scaled_operand
 from graphrewrite.lowering.exchange.tflite.variables import Variables
-from graphrewrite.types import Quantised
+from graphrewrite.lowering.exchange.tflite.windows import transposed_window
+from graphrewrite.types import Quantised, as_size
 from tests.support.tflite_files import Node, T, model
 from tests.support.tflite_tensors import ints
 
@@ -282,3 +283,18 @@ def test_states_and_biases_must_be_there() -> None:
         lstm(x, *whole, to=to, cell_clip=1.0)
     with pytest.raises(Unfit, match="formats of what it computes inside are missing"):
         stored_lstm(x, *whole, to=to)
+
+
+@pytest.mark.parametrize(
+    ("padding", "wanted"), [(0, (7, 6)), (0, (6, 4)), (1, (9, 7)), (1, (7, 5)), (0, (as_size("H"), 6))]
+)
+def test_images_that_a_transposed_convolution_does_not_give(padding: int, wanted: tuple[Any, ...]) -> None:
+    with pytest.raises(Unfit, match=r"an image of \[3, 3\] does not become one of"):
+        transposed_window((3, 3), wanted, (3, 3), (2, 2), padding=padding)
+
+
+def test_borders_of_a_transposed_convolution() -> None:
+    found = transposed_window((3, 3), (6, 5), (3, 3), (2, 2), padding=0)
+    assert found == {"strides": (2, 2), "pads": (0, 1, 1, 1)}
+    found = transposed_window((3, 3), (7, 8), (3, 3), (2, 2), padding=1)
+    assert found == {"strides": (2, 2), "pads": (0, 0, 0, 0), "output_padding": (0, 1)}
