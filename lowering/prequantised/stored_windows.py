@@ -141,12 +141,16 @@ def lower_mean_of_stored(x: Mantissas, multiplier: Constant, exponent: Constant,
         if isinstance(reason, str):
             return decline(reason, at=total)
     window = _whole_window(moved)
+    limits, ends = integer_limits(total.type.element), integer_limits(stored.type.element)
+    count = prod(window["kernel"])
+    if limits is None or ends is None or not limits[0] <= ends[0] * count <= ends[1] * count <= limits[1]:
+        return decline(f"sums of {count} numbers of {stored.type.element} may leave {total.type.element}", at=total)
     sums = _sums(moved, **window)
     if isinstance(sums, str):
         return decline(sums, at=total)
     shaped = op.reshape(sums, shape=tuple(total.shape))
     real = op.from_fixed(shaped, fraction=0, element="i32")
-    left = top.input_zero_point - zero * prod(window["kernel"])
+    left = top.input_zero_point - zero * count
     return op.multiply_fixed_point(real, multiplier, exponent, like=top, input_zero_point=left)
 
 

@@ -216,6 +216,18 @@ def rescaled_sum(x: Value, factor: int, exponent: int, zero: int, element: str) 
             ),
             "its border counts as stored zeros",
         ),
+        *(
+            (
+                stored_windows.lower_mean_of_stored,
+                lambda x, element=element: op.multiply_fixed_point(
+                    op.reduce_sum(op.cast(stored(x, "u1", 9), element=element), axes=(2,)),
+                    np.int32(1 << 30),
+                    np.int32(1),
+                ),
+                f"sums of 3 numbers of u8 may leave {element}",
+            )
+            for element in ("u8", "i8", "u4")
+        ),
         (
             stored_windows.lower_average_of_stored,
             lambda x: op.round_half_away(

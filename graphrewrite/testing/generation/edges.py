@@ -250,7 +250,8 @@ def _of_floats(
     found = [0.0, -0.0, 0.5, -0.5, 1.0, 1.5, -2.5, -0.03125]
     for number in given:
         found += [number, number * (1 + _STEP) + _STEP, number * (1 - _STEP) - _STEP]
-        found += [number * (1 + own), number * (1 - own)]
+        if not near:  # where rounding is allowed, what is that near may be equal afterwards
+            found += [number * (1 + own), number * (1 - own)]
     for rounded in formats:
         step = rounded.step if isinstance(rounded, FixedPoint) else float(rounded.channels[0][0])
         zero = 0 if isinstance(rounded, FixedPoint) else rounded.channels[0][1]
