@@ -51,9 +51,11 @@ def interpolation_of(attributes: dict[str, Any], shape: Sequence[int], axis: int
     """
     length, rank = shape[axis], len(shape)
     axes = range(rank) if attributes.get("axes") is None else [a % rank for a in attributes["axes"]]
-    is_cropped = attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize"
-    scales = attributes.get("scales") or [1.0] * len(axes)
-    if any(a < 2 and (is_cropped or scale != 1) for a, scale in zip(axes, scales, strict=True)):
+    count, scales = len(axes), attributes.get("scales") or [1.0] * len(axes)
+    crops = attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize"
+    part = (attributes.get("roi") if crops else None) or [0.0] * count + [1.0] * count
+    along = zip(axes, scales, part[:count], part[count:], strict=True)
+    if any(a < 2 and (scale, start, end) != (1, 0, 1) for a, scale, start, end in along):
         return "it resizes more than positions"
     if sizes := attributes.get("sizes"):  # the basis keeps its own batch and channels
         kept = tuple((length, 1)[a] if a < 2 else size for a, size in zip(axes, sizes, strict=True))

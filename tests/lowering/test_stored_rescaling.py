@@ -247,7 +247,7 @@ def rescaled_sum(x: Value, factor: int, exponent: int, zero: int, element: str) 
                     "scales": (1.0, 1.0),
                     "axes": (0, 2),
                     "coordinate_transformation_mode": "tf_crop_and_resize",
-                    "roi": (0, 0.5, 1, 1),
+                    "roi": (0.25, 0, 1, 1),
                 },
             )
         ),
