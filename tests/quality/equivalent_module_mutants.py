@@ -125,6 +125,7 @@ EQUIVALENT: dict[str, tuple[str, ...]] = {
         "lowering/quantisation/sample_review: _faults: drop guard: no size in a condition",
     ),
     "A distance is the same from either end.": (
+        "lowering/quantisation/agreement: _determination: swap operands: truth - truth.mean(axis=0) turned round",
         "lowering/quantisation/agreement: _errors: swap operands: values - wanted turned round",
         "lowering/exchange/tensorflow/numbers: _square_of_difference: swap operands: x and y swapped in op.sub",
         "lowering/preparation/resizes: interpolation_of: swap operands: rebuilt - matrix turned round",
