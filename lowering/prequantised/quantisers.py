@@ -13,7 +13,7 @@ from graphrewrite.lowering.prequantised.elementwise_chains import ONE_BY_ONE
 from graphrewrite.rules.operands import operands_of
 from graphrewrite.types import element_dtype, integer_limits
 
-__all__ = ["QUANTISED", "QUANTISERS", "is_quantised", "quantised_as"]
+__all__ = ["QUANTISED", "QUANTISERS", "is_quantised", "quantised_as", "stored_limits"]
 
 _ZERO_BITS = 46
 """Most bits of a zero point without its sign: distances from it have two bits more, with those of a lane."""
@@ -42,6 +42,18 @@ def is_quantised(graph: Graph) -> bool:
     return any(graph.nodes[n]["type"] in QUANTISED for n in graph)
 
 
+def stored_limits(element: Any) -> tuple[int, int] | None:
+    """Return the limits of a type of stored integers, all of which float32 holds, or None of another type.
+
+    Examples
+    --------
+    >>> stored_limits("u16"), stored_limits("i32"), stored_limits("f32")
+    ((0, 65535), None, None)
+    """
+    limits = integer_limits(element) if isinstance(element, str) else None
+    return limits if limits is not None and limits[1] < 1 << 16 else None
+
+
 def quantised_as(top: Any, rank: int) -> tuple[Callable[[np.ndarray], np.ndarray], FixedPoint, Any] | str:
     """Return the integers of a quantiser's values, as distances from the zero point.
 
@@ -60,8 +72,8 @@ def quantised_as(top: Any, rank: int) -> tuple[Callable[[np.ndarray], np.ndarray
             return "its result has a format for each channel"
         return lambda v: np.rint(np.ldexp(v.astype(np.float64), top.element.fraction)), top.element, top.element
     if top.op_name == "quantize_linear":
-        limits = integer_limits(top.type.element)
-        if limits is None or limits[1] >= 1 << 16:
+        limits = stored_limits(top.type.element)
+        if limits is None:
             return f"its numbers are stored as {top.type.element}"
         zero = constants[1].astype(np.int64) if len(constants) > 1 else np.zeros((), np.int64)
         element = FixedPoint.holding(min(0, limits[0] - int(zero.max())), limits[1] - int(zero.min()))

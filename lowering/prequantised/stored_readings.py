@@ -10,6 +10,7 @@ from graphrewrite import Constant, FixedPoint, Tensor, decline, op, rule
 from graphrewrite.lowering.matched_operands import REARRANGING, Mantissas, computed_from_inputs
 from graphrewrite.lowering.prequantised.elementwise_chains import ONE_BY_ONE
 from graphrewrite.lowering.prequantised.quantised_inputs import DIGITS, distances, zero_of
+from graphrewrite.lowering.prequantised.quantisers import stored_limits
 from graphrewrite.rewriting.rule.replacement import Known
 from graphrewrite.rules.operands import operands_of
 from graphrewrite.types import Quantised, element_dtype, integer_limits
@@ -27,8 +28,7 @@ _READERS = _READERS | op.max_pool | op.pad | op.cast
 
 
 def _is_stored_input(x: Any) -> bool:
-    limits = integer_limits(x.type.element) if isinstance(x.type.element, str) else None
-    return limits is not None and limits[1] < 1 << 16 and computed_from_inputs(x, HOST_STORES)
+    return stored_limits(x.type.element) is not None and computed_from_inputs(x, HOST_STORES)
 
 
 StoredInput = Annotated[
@@ -153,8 +153,8 @@ def look_up_distances(x: Mantissas, table: Constant, z: Constant | None = None):
     zero = zero_of_stored(x, z, stored)
     if isinstance(zero, str):
         return decline(zero, at=stored)
-    limits = integer_limits(table.type.element) if isinstance(table.type.element, str) else None
-    if table.value.ndim != 1 or limits is None or limits[1] >= 1 << 16:
+    limits = stored_limits(table.type.element)
+    if table.value.ndim != 1 or limits is None:
         return decline("it has a table for each channel, or of no stored numbers", at=found)
     point = _zero_of_result(found)
     element = x.type.element

@@ -16,6 +16,7 @@ from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.lowering.matched_operands import Mantissas, computed_from_inputs
 from graphrewrite.lowering.prequantised.elementwise_chains import Chain, traced, way
 from graphrewrite.lowering.prequantised.quantised_inputs import distances, zero_of
+from graphrewrite.lowering.prequantised.quantisers import stored_limits
 from graphrewrite.lowering.prequantised.rescaling import limits_within, rescaled
 from graphrewrite.lowering.prequantised.step_functions import Steps, steps_of, within
 from graphrewrite.lowering.prequantised.step_lowering import certain, ends_of, reach_of
@@ -24,7 +25,7 @@ from graphrewrite.lowering.prequantised.sums_and_products import common_grid, wi
 from graphrewrite.rules.operands import operands_of
 from graphrewrite.types import integer_limits
 
-__all__ = ["RESCALE_STORED", "STORAGE", "format_of_stored", "written"]
+__all__ = ["RESCALE_STORED", "STORAGE", "format_of_stored", "holds_zero_point", "written"]
 
 _MOST_PAIRS = 18
 """Most bits of both operands of a sum together, since all pairs are evaluated."""
@@ -104,14 +105,10 @@ def written(x: Any, steps: Steps, element: FixedPoint, zero: int, top: Any) -> A
     return stored_as(result, zero, top.type.element)
 
 
-def _holds_zero_point(top: Any) -> bool:
+def holds_zero_point(top: Any, zero: int) -> bool:
+    """Tell whether the type in which a result is stored has a zero point."""
     least, most = integer_limits(top.type.element) or (0, 0)
-    return bool(least <= top.zero_point <= most)
-
-
-def _is_exact(top: Any) -> bool:
-    """Tell whether float32, by which stored integers are read, holds all of a type and their distances from a zero."""
-    return (integer_limits(top.type.element) or (0, 1 << 16))[1] < 1 << 16
+    return bool(least <= zero <= most)
 
 
 def _is_part_of_sum(top: Any) -> bool:
@@ -144,7 +141,7 @@ def lower_rescaling(x: Mantissas, parameters):
         return decline("it is lowered with the sum or choice that it is a part of", at=top)
     if str(top.type.element) not in (*STORAGE, "i32"):
         return decline(_STORED_AS, top.type.element, at=top)
-    if not _holds_zero_point(top):
+    if not holds_zero_point(top, top.zero_point):
         return decline(_NO_ZERO_POINT, top.type.element, at=top)
     function = traced(x, real, top)
     if isinstance(function, str):
@@ -181,9 +178,9 @@ def lower_rescaled_sum(
         return decline("an operand is multiplied by 0", at=total)
     if str(total.type.element) != "i32":
         return decline("it is no sum of 32-bit integers", at=total)
-    if not _is_exact(top):
+    if stored_limits(top.type.element) is None:
         return decline(_STORED_AS, top.type.element, at=top)
-    if not _holds_zero_point(top):
+    if not holds_zero_point(top, top.zero_point):
         return decline(_NO_ZERO_POINT, top.type.element, at=top)
     a, b = (each.ravel() for each in np.mgrid[left.minimum : left.maximum + 1, right.minimum : right.maximum + 1])
     shifts = [int(bits.value.reshape(())) + term.left_shift for bits, term in ((up, first), (down, second))]
@@ -260,9 +257,9 @@ def lower_rescaled_choice(
         chains.append(part[1])
     if above.zero_point != below.zero_point:
         return decline("its zero points differ", at=top)
-    if not _is_exact(top) and str(top.type.element) != "i32":
+    if stored_limits(top.type.element) is None and str(top.type.element) != "i32":
         return decline(_STORED_AS, top.type.element, at=top)
-    if not _holds_zero_point(above):
+    if not holds_zero_point(above, above.zero_point):
         return decline(_NO_ZERO_POINT, top.type.element, at=top)
     if len(top.shape) > len(x.shape):
         return decline(_FURTHER_AXES, at=top)

@@ -13,7 +13,7 @@ from graphrewrite.lowering.preparation.pooling_windows import windows_of
 from graphrewrite.lowering.prequantised.layers import WIDEST, accumulated
 from graphrewrite.lowering.prequantised.step_functions import steps_of
 from graphrewrite.lowering.prequantised.stored_readings import stored_as, zero_of_stored
-from graphrewrite.lowering.prequantised.stored_rescaling import STORAGE, format_of_stored, written
+from graphrewrite.lowering.prequantised.stored_rescaling import STORAGE, format_of_stored, holds_zero_point, written
 from graphrewrite.op.quantised.multipliers import round_half_away
 from graphrewrite.rewriting.rule.replacement import Known
 from graphrewrite.types import integer_limits
@@ -60,8 +60,7 @@ def _averaged(x: Any, zero: int | str, pool: Any, top: Any) -> Any:
         return decline(f"{pool.type.element} does not tell its means from halves", at=pool)
     if top.zero_point or str(top.type.element) not in STORAGE:
         return decline("its result has another zero point, or is stored otherwise", at=pool)
-    least, greatest = integer_limits(top.type.element) or (0, 0)
-    if not least <= zero <= greatest:
+    if not holds_zero_point(top, zero):
         return decline(f"{top.type.element} does not hold the zero point {zero}", at=pool)
     sums = _sums(x, windows.kernel, **windows.moving)
     if isinstance(sums, str):

@@ -18,7 +18,7 @@ from graphrewrite.testing.generation.arrays import holds
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
 from graphrewrite.testing.generation.edges import limits_of
 from graphrewrite.testing.generation.kinds import retyped
-from graphrewrite.testing.generation.mending import inferred
+from graphrewrite.testing.generation.mending import inferred, resized
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Leaf, Node
 from graphrewrite.types import EdgeType, Type, hold, out_of_range
@@ -163,10 +163,7 @@ def permuted(plan: Plan, pick: Pick, rows: Sequence[Leaf]) -> Plan:
     """
     leaf = pick(some([leaf for leaf in open_constants(plan) if leaf in rows]))
     (old,), new = plan.types[leaf].shape, pick(_ENTRIES)
-    types = {
-        leaf: retyped(kind, shape=tuple(new if size == old else size for size in kind.shape))
-        for leaf, kind in plan.types.items()
-    }
+    types = resized(plan, old, new)
     alike = [leaf for leaf in open_constants(plan) if leaf in rows and plan.types[leaf].shape == (old,)]
     try:
         found = with_arrays(inferred(plan, types, plan.attributes, pick, kept=alike), plan)

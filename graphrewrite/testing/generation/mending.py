@@ -16,7 +16,7 @@ from graphrewrite.testing.generation.tracing import Trace, traced
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
 from graphrewrite.types import Dimension, Type
 
-__all__ = ["inferred", "stretched"]
+__all__ = ["inferred", "resized", "stretched"]
 
 _MENDED = 6
 """Nodes whose operands are mended before giving up."""
@@ -105,6 +105,14 @@ def _renamed(old: Dimension, size: Dimension, types: Mapping[Leaf, Type], kept: 
         leaf: retyped(kind, shape=tuple(size if each == old else each for each in kind.shape))
         for leaf, kind in types.items()
         if old in kind.shape and leaf not in kept
+    }
+
+
+def resized(plan: Plan, old: Dimension, new: Dimension) -> dict[Leaf, Type]:
+    """Return the types of all leaves, with another size wherever one is met."""
+    return {
+        leaf: retyped(kind, shape=tuple(new if size == old else size for size in kind.shape))
+        for leaf, kind in plan.types.items()
     }
 
 

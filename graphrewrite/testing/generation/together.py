@@ -11,10 +11,11 @@ from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.op import LIBRARY
+from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.attribute_changes import change_of, changed, is_open
 from graphrewrite.testing.generation.demand import Pick, Unfit, some
-from graphrewrite.testing.generation.kinds import LONG, retyped
-from graphrewrite.testing.generation.mending import inferred
+from graphrewrite.testing.generation.kinds import LONG
+from graphrewrite.testing.generation.mending import inferred, resized
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.relations import parts_of, undoing
 from graphrewrite.testing.generation.unfolding import Node, Output
@@ -33,9 +34,9 @@ def relations_of(plan: Plan) -> list[Relation]:
     found: list[Relation] = []
     if _sliced(plan):
         found += [_parts, _parts]
-    if _cut(plan):
+    if _slices_of(plan, LIBRARY["concat"]):
         found.append(_at_a_seam)
-    if _behind(plan):
+    if _slices_of(plan, LIBRARY["slice"]):
         found += [_turned_round, _part_of_part]
     if _pairs(plan):
         found.append(_undone)
@@ -66,7 +67,7 @@ def _sliced(plan: Plan) -> list[list[Node]]:
     """Slices of one value, of each value that has several."""
     groups: dict[Any, list[Node]] = {}
     for node in plan.reading.nodes:
-        if node.op is LIBRARY["slice"] and all(is_open(node, name) for name in ("starts", "ends", "axes", "steps")):
+        if _is_open_slice(node):
             groups.setdefault(node.operands[0], []).append(node)
     return [nodes for nodes in groups.values() if len(nodes) > 1]
 
@@ -97,20 +98,23 @@ def _parts(plan: Plan, pick: Pick) -> Plan:
     return _with(plan, change, pick)
 
 
-def _behind(plan: Plan) -> list[tuple[Node, Node]]:
-    """Slices, each with one that reads it."""
+def _slices_of(plan: Plan, op: Op) -> list[tuple[Node, Node]]:
+    """Return nodes of an op, each with a slice that reads it and whose part is open."""
     return [
         (source.node, node)
         for node in plan.reading.nodes
         for source in node.operands[:1]
-        if node.op is LIBRARY["slice"] and isinstance(source, Output) and source.node.op is LIBRARY["slice"]
-        if all(is_open(node, name) for name in ("starts", "ends", "axes", "steps"))
+        if _is_open_slice(node) and isinstance(source, Output) and source.node.op is op
     ]
+
+
+def _is_open_slice(node: Node) -> bool:
+    return node.op is LIBRARY["slice"] and all(is_open(node, name) for name in ("starts", "ends", "axes", "steps"))
 
 
 def _turned_round(plan: Plan, pick: Pick) -> Plan:
     """Let a slice turn round what another one gives, along one axis of it, or of all but an entry."""
-    first, second = pick(_behind(plan))
+    first, second = pick(_slices_of(plan, LIBRARY["slice"]))
     axes = plan.cases[first].attributes.get("axes") or tuple(range(len(plan.cases[first].types[0].shape)))
     axis, last = pick(some([*axes])), pick((-1, -1, -2))
     return _with(plan, {second: {"starts": (last,), "ends": (_BEFORE_ALL,), "axes": (axis,), "steps": (-1,)}}, pick)
@@ -118,14 +122,11 @@ def _turned_round(plan: Plan, pick: Pick) -> Plan:
 
 def _part_of_part(plan: Plan, pick: Pick) -> Plan:
     """Let two slices, one of the other, begin behind the first entry, or leave entries out, along one long axis."""
-    first, second = pick(_behind(plan))
+    first, second = pick(_slices_of(plan, LIBRARY["slice"]))
     shape = plan.cases[first].types[0].shape
     axis = pick(some([at for at, size in enumerate(shape) if isinstance(size, int)]))
     size, new = shape[axis], pick(LONG)
-    types = {
-        leaf: retyped(kind, shape=tuple(new if each == size else each for each in kind.shape))
-        for leaf, kind in plan.types.items()
-    }
+    types = resized(plan, size, new)
     change: dict[Node, dict[str, Any]] = {}
     for node in (first, second):
         start, step, end = pick((0, 1, 1, 2)), pick((1, 1, 2, 3)), pick((_BEYOND, -1, new))
@@ -134,20 +135,9 @@ def _part_of_part(plan: Plan, pick: Pick) -> Plan:
     return _with(inferred(plan, types, plan.attributes, pick), change, pick)
 
 
-def _cut(plan: Plan) -> list[tuple[Node, Node]]:
-    """Concatenations, each with a slice that takes some of what it gives."""
-    return [
-        (source.node, node)
-        for node in plan.reading.nodes
-        for source in node.operands[:1]
-        if node.op is LIBRARY["slice"] and isinstance(source, Output) and source.node.op is LIBRARY["concat"]
-        if all(is_open(node, name) for name in ("starts", "ends", "axes", "steps"))
-    ]
-
-
 def _at_a_seam(plan: Plan, pick: Pick) -> Plan:
     """Let a slice begin, or end, where a part of a concatenation does, or one entry behind."""
-    joined, node = pick(_cut(plan))
+    joined, node = pick(_slices_of(plan, LIBRARY["concat"]))
     axis = int(plan.cases[joined].attributes["axis"])
     seams = [0]
     for kind in plan.cases[joined].types:
